@@ -47,6 +47,7 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     privacy_spent: list[float] | None = None  # epsilon of each hospital's patients by then
     present: list[bool] | None = None  # who still takes part: some algorithms drop participants
     headline: str = ACCURACY  # the score that `accuracy` holds, of what is predicted
+    seed: int | None = None  # where a run has several
 
     def __reduce__(self) -> tuple[object, ...]:
         """Between processes as on disk: of a copied value nobody sees that it is the default."""

@@ -60,3 +60,27 @@ def test_papers_that_are_not_there_end_it_before_any_training(
     assert done.output.replace("\n", "").startswith("securefair: ")
     assert str(papers) in done.output.replace("\n", "")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("size", ["smoke", "cpu"])
+def test_an_illustration_is_named_as_one(size: str) -> None:
+    """It complained of --size, which nobody had given."""
+    done = CliRunner().invoke(app, ["reproduce", "cycle-table5", "--size", size])
+    assert done.exit_code == 2
+    assert "this is an illustration: there is nothing to run" in " ".join(done.output.split())
+    assert "--size" not in done.output
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_list_is_no_longer_than_it_can_be_read(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """651 lines of 80 characters."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    said = CliRunner().invoke(app, ["reproduce", "--list"]).stdout
+    assert len(said.splitlines()) < 250
+    assert ("seeds stored" in said.splitlines()[0]) == (width == 160)
+    assert "--json" in said or width == 160
+    found = json.loads(CliRunner().invoke(app, ["reproduce", "--list", "--json"]).stdout)
+    seeds = {one["name"]: one["seeds"] for one in found}
+    assert seeds["cycle-table1"] == min(seeds["cycle-figure3"], seeds["cycle-figure4"]) > 0

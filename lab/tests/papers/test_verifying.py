@@ -35,6 +35,16 @@ def test_a_script_reads_a_line_for_every_result() -> None:
     assert found[1]["against"] == "computed now"
 
 
+def test_what_was_compared_with_itself_is_not_called_equal() -> None:
+    told = CliRunner(env={"COLUMNS": "200"}).invoke(
+        app, ["reproduce", "--verify", NAME, "cycle-figure11"]
+    )
+    shown = {row.split()[0]: row for row in told.stdout.splitlines() if "cycle" in row}
+    assert "not run" in shown[NAME]
+    assert "equal" not in shown[NAME]
+    assert "equal" in shown["cycle-figure11"]  # computed now
+
+
 def test_where_there_is_nothing_to_run_it_is_said() -> None:
     found = verified("cycle-figure1", None)
     assert (found.status, found.against) == ("missing", "nothing: an illustration")

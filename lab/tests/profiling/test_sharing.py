@@ -22,7 +22,7 @@ from securefair.user.participants import load_participants
 from securefair.worth import coin
 from securefair_lab.profiling.fit import linear_fit
 from securefair_lab.profiling.sharing import DECISIONS, enough_rounds, profile_sharing
-from securefair_lab.profiling.sharing_files import table, write_sharing
+from securefair_lab.profiling.sharing_files import draw, table, write_sharing
 from securefair_lab.profiling.sharing_records import SharingProfile
 from securefair_lab.profiling.sharing_table import sharing_table
 from securefair_lab.profiling.tasks import reshaped, task_config
@@ -171,3 +171,17 @@ def test_the_table_fits_a_terminal(profile: SharingProfile) -> None:
     assert "…" not in text
     assert "VPDL" in text
     assert f"CYCle, r {profile.cycle.mean_reputation:.2f}" in text
+
+
+def test_the_picture_hides_no_curve_and_no_star(profile: SharingProfile) -> None:
+    figure = draw(profile)
+    figure.canvas.draw()
+    _, saving, accuracy, *_ = figure.axes
+    legend = saving.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().y1 <= saving.get_window_extent().y0
+    stars = [line for line in saving.lines if line.get_marker() == "*" and len(line.get_xdata())]
+    looks = {(one.get_color(), one.get_markerfacecolor(), one.get_markersize()) for one in stars}
+    assert len(looks) == len(stars) == 3
+    low, high = accuracy.get_ylim()
+    assert high - low == pytest.approx(10)

@@ -15,7 +15,13 @@ from securefair.errors import ConfigError
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.records import RoundRecord
 from securefair.run.callbacks import tell_models
-from securefair_lab.runs.loggers import MlflowLogger, TensorBoardLogger, distinct, scalars
+from securefair_lab.runs.loggers import (
+    MlflowLogger,
+    TensorBoardLogger,
+    card_scores,
+    distinct,
+    scalars,
+)
 
 NAMES = ("St. Mary's (Nord)", "A/B")
 
@@ -48,6 +54,18 @@ def test_scalars_are_the_rounds_numbers():
         "cycle/answered": 0.5,
     }
     assert "cycle/accuracy/2" in dict(scalars(record()))
+
+
+def test_every_seed_has_tags_of_its_own():
+    """All seeds went under one tag, three points a step."""
+    tags = [
+        {tag for tag, _ in scalars(msgspec.structs.replace(record(), seed=seed), NAMES)}
+        for seed in (None, 0, 1)
+    ]
+    assert "cycle/seed 1/mean accuracy" in tags[2]
+    assert len(set.union(*tags)) == sum(map(len, tags))
+    several = msgspec.structs.replace(kept("A").card, seeds=3)
+    assert card_scores(several, "A") == {"cycle/seed 0/test/accuracy/A": 0.75}
 
 
 def test_no_tag_is_a_folder_of_another():
@@ -242,7 +260,7 @@ def test_tensorboard_itself_reads_the_cards(tmp_path):
 
 
 def test_tensorboard_gets_every_number_with_its_round(monkeypatch):
-    written, closed = [], []
+    written, flushed, closed = [], [], []
 
     class FakeWriter:
         def __init__(self, folder):
@@ -250,6 +268,9 @@ def test_tensorboard_gets_every_number_with_its_round(monkeypatch):
 
         def add_scalar(self, tag, value, step):
             written.append((self.folder, tag, value, step))
+
+        def flush(self):
+            flushed.append(len(written))
 
         def close(self):
             closed.append(self.folder)
@@ -260,6 +281,7 @@ def test_tensorboard_gets_every_number_with_its_round(monkeypatch):
         logger.on_round(record(4))
     assert ("runs", "cycle/accuracy/A_B", 0.75, 4) in written
     assert len(written) == len(dict(scalars(record(), NAMES)))
+    assert flushed == [len(written)]
     assert closed == ["runs"]
 
 

@@ -154,7 +154,7 @@ def _plan(plan: PlanReport, backend: str) -> Table:
         ("Largest error", f"{plan.error_bound:.2g} in a released number"),
         ("  over its public range", f"{plan.relative_error:.2g}"),
         ("To each peer, once", f"{data_size(keys)} of keys, {data_size(samples)} of samples"),
-        ("A question", data_size(sizes.query)),
+        ("A question", data_size(sizes.query) if sizes.query else "a frame of a few bytes"),
         ("An answer", data_size(sizes.answer)),
     ]
     return rows_table("Exchange with the participant with the most samples", rows)
@@ -183,7 +183,7 @@ def _sums(sums: CheckedSums) -> Table:
 
 def _traffic(algorithms: list[CheckedAlgorithm]) -> FittingTable:
     return FittingTable(
-        "Traffic of one repetition, all participants together",
+        "Traffic of one repetition, all participants together, without frames of messages",
         [
             TableColumn(
                 "Algorithm", [algorithm_name(one.name) for one in algorithms], numbers=False

@@ -109,10 +109,10 @@ def resume(
 
     The folder may name Python code that loads the data. Such code runs with --trust only.
 
-    Secret keys are never stored, so participants make new ones and send their encrypted samples
-    again; measured.json counts these bytes. The results are those of a run without interruption:
-    byte for byte with backend clear, and with encryption as far as two runs of equal seeds agree,
-    whose noise is never the same (docs/faq.md).
+    Participants go on from their stores, which hold their secret keys until the run is over (in
+    the folder's unfinished/, for its owner only), and send nothing twice. The results are those of
+    a run without interruption: byte for byte with backend clear, and with encryption as far as two
+    runs of equal seeds agree, whose noise is never the same (docs/faq.md).
 
     Example: securefair resume runs/demo
     """

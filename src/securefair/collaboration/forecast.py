@@ -15,7 +15,8 @@ class CheckedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: of the algorithm.
         least_answers, most_answers: how many answers are given, by reputation and chance.
-        least_bytes, most_bytes: keys and features included, hellos and declines left out.
+        least_bytes, most_bytes: of contents, keys and features included. Hellos and declines are
+            left out, and what frames a message: at most 128 bytes each.
     """
 
     name: str

@@ -85,7 +85,7 @@ def collaborate(
         seed: of initialisation, held-out samples and sharing.
         threads: that compute, of this whole process as long as this lasts. More than one pays off
             where samples are many and models wide; on small ones threads wait for each other.
-        callbacks: hear of every round, but for those that an earlier call has finished.
+        callbacks: hear of every round, but for those that they heard of in an earlier call.
         progress: show how far it has come, on standard error or below a notebook's cell; None where
             that is a terminal or a notebook.
         checkpoint: folder that keeps what is finished after every round, in its `unfinished`;

@@ -14,6 +14,7 @@ from securefair.prediction.effects import ColumnEstimate
 from securefair.records import (
     CEILING,
     STANDALONE,
+    AlgorithmResult,
     ExchangeRecord,
     GainResult,
     LedgerRow,
@@ -39,7 +40,7 @@ from securefair.report.estimates import estimate_rows
 from securefair.report.figures import Contender
 from securefair.report.pages import rendered
 from securefair.words import ENGLISH, Words, words_of
-from securefair.worth import no_gain_bound
+from securefair.worth import cgs_over_seeds, no_gain_bound
 
 FILE_NAME = "report.html"
 
@@ -148,7 +149,7 @@ def render_report(
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={
-            one.key: no_gain_bound(result.algorithms[one.key].mcg, result.algorithms[one.key].cgs)
+            one.key: _no_gain_bound(result.algorithms[one.key], len(result.seeds))
             for one in contenders
             if one.key in facts.collaborative(result)
         },
@@ -205,6 +206,11 @@ def _reputations(
 ) -> list[str]:
     told = averages.weights if averaged else sentences.reputations
     return told(last, names, words)
+
+
+def _no_gain_bound(one: AlgorithmResult, seeds: int) -> float:
+    """Of the participants of all seeds: a mean over seeds hides those that lose on some."""
+    return no_gain_bound(one.mcg, cgs_over_seeds(one.gain, one.gain_spread, seeds))
 
 
 def _contenders(result: RunResult, words: Words) -> list[Contender]:

@@ -30,7 +30,7 @@ from securefair.config import RunConfig, load_config, parse_config
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, DataError, SecureFairError
 from securefair.report import read_json, write_json, write_text
-from securefair.run.entry import Entry
+from securefair.run.entry import HEARD, Entry
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -166,6 +166,10 @@ class Checkpoint:
         entry = Entry(self.folder / f"seed-{seed}.{algorithm}")
         entry.load()
         return entry
+
+    def heard(self, seed: int, algorithm: str) -> Path:
+        """File of one byte for each round of an algorithm that callbacks have heard of."""
+        return self.folder / f"seed-{seed}.{algorithm}.{HEARD}"
 
     def finish(self) -> None:
         """Mark that the run has come to its end, and waits for its results to be written only."""

@@ -5,6 +5,7 @@
     NAME.state              how many of these lines count; replaced as a whole after every round of
                             a collaboration, otherwise at the end
     NAME.sites/             a store for each participant, where they exchange bytes
+    NAME.heard              a byte for each round that callbacks have heard of (`run.hearing`)
 
 Lines are written before the state that counts them, and lines that no state counts are dropped, so
 the end of the process between the two repeats a round and loses or doubles none. Nothing waits for
@@ -29,6 +30,8 @@ from securefair.errors import DataError
 from securefair.prediction.effects import ColumnEstimate
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.report import write_bytes
+
+HEARD = "heard"
 
 R = TypeVar("R", RoundRecord, ExchangeRecord)
 
@@ -132,7 +135,7 @@ class Entry:
         """Forget everything: the algorithm begins anew."""
         self.drop_stores()
         if self.path is not None:
-            for name in ("state", "rounds.jsonl", "exchanges.jsonl"):
+            for name in ("state", "rounds.jsonl", "exchanges.jsonl", HEARD):
                 _file(self.path, name).unlink(missing_ok=True)
         self.state, self.rounds, self.exchanges = None, [], []
 

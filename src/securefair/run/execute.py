@@ -23,6 +23,7 @@ from securefair.report import Progress
 from securefair.run.callbacks import Callback, tell_models
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.folder import SMALLER
+from securefair.run.hearing import Hearing
 from securefair.run.kept import kept_models
 from securefair.run.parts import Part
 from securefair.run.processes import carrying_out
@@ -46,7 +47,7 @@ def run_resolved(
         out: folder of the results, where a checkpoint is kept meanwhile; None keeps none.
         resume: take up the checkpoint that is there, and give what the run would have given.
         callbacks: hear of every round in which participants learn from each other, but for those
-            that an earlier process has finished.
+            that they heard of from an earlier process.
         processes: that share the algorithms and seeds; 1: all in this one. Results are the same.
 
     Raises:
@@ -64,13 +65,10 @@ def run_resolved(
         taken_up = resume and inner is not None and is_unfinished(inner)
         begun.append(Begun.of(smaller, inner, resume=taken_up))
 
-    def heard(part: Part, record: RoundRecord) -> None:
-        if not part.controls and not part.small:
-            for callback in callbacks:
-                callback.on_round(record)
-
+    heard = Hearing(callbacks)
     try:
         parts = [part for one in begun for part in one.parts]
+        heard.catch_up(parts)
         with carrying_out(parts, progress, heard, processes) as every:
             outcome, *once_more = [one.outcome(every, callbacks) for one in begun]
     except SecureFairError:
@@ -164,7 +162,7 @@ class Begun:
         by_seed = {seed: Repetition(seed, list(data)) for seed, data in run.data.items()}
         for done in islice(repetitions, len(self.parts)):
             by_seed[done.seed].add(done)
-        first, *_ = every = list(by_seed.values())
+        first, *further = every = list(by_seed.values())
         samples = first.data[0].train
         result = conclude(
             every,
@@ -184,7 +182,8 @@ class Begun:
             config=config,
             versions=used,
             result=result,
-            rounds=[record for records in first.rounds.values() for record in records],
+            rounds=_rounds([first]),
+            further=_rounds(further),
             exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
             ledger=[row for facts in first.runs.values() for row in facts.ledger],
             traffic=[row for facts in first.runs.values() for row in facts.traffic],
@@ -193,3 +192,8 @@ class Begun:
             models=models,
             heads=first.heads.get(result.algorithm, {}),
         )
+
+
+def _rounds(repetitions: Sequence[Repetition]) -> list[RoundRecord]:
+    """Of all algorithms, seed by seed."""
+    return [record for one in repetitions for rows in one.rounds.values() for record in rows]

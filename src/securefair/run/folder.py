@@ -107,7 +107,7 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
         _remove_run(out / SMALLER)
     metrics, measured = _divided(outcome.result)
     write_text(out / "config.toml", toml_of(outcome.config))
-    write_json_lines(out / "rounds.jsonl", outcome.rounds)
+    write_json_lines(out / "rounds.jsonl", [*outcome.rounds, *outcome.further])
     write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
     write_json(out / "ledger.json", outcome.ledger)
     write_json(out / "traffic.json", outcome.traffic)
@@ -230,11 +230,14 @@ def read_run(folder: Path) -> Outcome:
         )
     result, measured = read_result(folder)
     inner = folder / SMALLER
+    rounds = read_json_lines(folder / "rounds.jsonl", RoundRecord)
+    first = (None, result.seeds[0])  # None: there are no others, or 0.2.0 left them out
     return Outcome(
         config=load_config(folder / "config.toml"),
         versions=measured.versions,
         result=result,
-        rounds=read_json_lines(folder / "rounds.jsonl", RoundRecord),
+        rounds=[one for one in rounds if one.seed in first],
+        further=[one for one in rounds if one.seed not in first],
         exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
         ledger=read_json(folder / "ledger.json", list[LedgerRow]),
         traffic=read_json(folder / "traffic.json", list[TrafficRow]),

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from securefair.collaboration.controls import Control
 from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import has_estimates, kept_estimates
@@ -129,6 +131,10 @@ class Part:
         """Models that are kept, fitted anew to all of everyone's own samples."""
         return run.fitted_to_all() if self.kept else {}
 
+    def stamped(self, record: RoundRecord) -> RoundRecord:
+        """A record of it, which says its seed where the run has others."""
+        return msgspec.structs.replace(record, seed=self.seed) if self.repeated else record
+
     def begins_anew(self, entry: Entry) -> bool:
         """Whether an earlier process has left nothing that could be gone on with."""
         if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
@@ -167,6 +173,7 @@ def carry_out(part: Part, progress: Progress, heard: Heard) -> Repetition:
     )
 
     def advance(record: RoundRecord) -> None:
+        record = part.stamped(record)
         shown.advance(record)
         heard(part, record)
 
@@ -192,7 +199,8 @@ def carry_out(part: Part, progress: Progress, heard: Heard) -> Repetition:
     last = entry.state
     if last is None:
         raise LookupError("a finished algorithm has a state")
-    done.rounds[name], done.exchanges[name] = entry.rounds, entry.exchanges
+    done.rounds[name] = list(map(part.stamped, entry.rounds))
+    done.exchanges[name] = entry.exchanges
     done.seconds[name] = last.seconds
     done.estimates[name] = last.estimates
     done.refitted[name] = {

@@ -97,6 +97,7 @@ class Outcome:
     repeated_bytes: int = 0  # sent once more because of that
     models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
     heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
+    further: list[RoundRecord] = field(default_factory=list)  # of the other seeds
     smaller: Outcome | None = None  # with fewer training samples, where asked for
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from securefair.worth.gain import DDOF_EQUATION_5 as DDOF_EQUATION_5
     from securefair.worth.gain import DDOF_TABLES as DDOF_TABLES
     from securefair.worth.gain import cgs as cgs
+    from securefair.worth.gain import cgs_over_seeds as cgs_over_seeds
     from securefair.worth.gain import gains as gains
     from securefair.worth.gain import mcg as mcg
     from securefair.worth.gain import mva as mva

@@ -65,17 +65,35 @@ def cgs(gains: ArrayLike, *, ddof: Literal[0, 1] = DDOF_TABLES) -> float:
     return float(values.std(ddof=ddof))
 
 
+def cgs_over_seeds(means: ArrayLike, spreads: ArrayLike, seeds: int) -> float:
+    """Spread of the gains of all participants of all seeds together, ddof 0; of one seed CGS.
+
+    Args:
+        means: (N,) of each participant's gain over the seeds.
+        spreads: (N,) standard deviations of it over the seeds, ddof 1; 0 for one seed.
+        seeds: how many.
+
+    Raises:
+        DataError: the two do not have one finite number per participant.
+    """
+    between = _per_participant(means, "means").var()
+    within = np.mean(_per_participant(spreads, "spreads") ** 2) * (seeds - 1) / seeds
+    return float(np.sqrt(between + within))
+
+
 def no_gain_bound(mean: float, spread: float) -> float:
     """Upper bound of P(G <= 0), the chance that a participant gains nothing; in [0, 1].
 
     One-sided Chebyshev (Cantelli): P(G <= 0) <= 1 / (1 + (MCG/CGS)^2) for any distribution of G
     with mean MCG > 0 and standard deviation CGS; for MCG <= 0 it says nothing and the result is
     1.0. With `mcg` and `cgs(ddof=0)` of N participants it holds exactly for a participant drawn at
-    random from these N; as a statement on participants to come it is an estimate.
+    random from these N, and of several seeds with `cgs_over_seeds` for one of a seed drawn at
+    random; as a statement on participants to come it is an estimate.
 
     Args:
         mean: MCG.
-        spread: CGS, not negative; 0 with a positive mean gives 0.0 (everyone gains alike).
+        spread: CGS or `cgs_over_seeds`, not negative; 0 with a positive mean gives 0.0 (everyone
+            gains alike).
 
     Raises:
         DataError: a value is not finite, or the spread is negative.

@@ -20,3 +20,12 @@ def test_a_plan_that_is_not_followed_protects_nobody(invoke, tables, tmp_path, b
     assert ("above all noise that tells of a model" in said) != clear
     assert ("samples, in the open (backend clear): " in said) == clear
     assert said.count("encrypts nothing") == clear
+
+
+def test_bytes_are_said_to_be_without_frames(invoke, tables, tmp_path):
+    """A run sends some bytes more than its forecast, which said that it was exact."""
+    assert invoke("new", "p", *tables).exit_code == 0
+    done = invoke("check", tmp_path / "p" / "config.toml")
+    said = " ".join(done.stdout.split())
+    assert "without frames of messages" in said
+    assert "A question a frame of a few bytes" in said

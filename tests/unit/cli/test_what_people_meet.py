@@ -283,3 +283,10 @@ def test_codes_that_were_joined_are_not_told_as_of_one_hospital(tables):
 def test_help_names_every_kind_of_file():
     said = run("new", "--help")[1]
     assert all(kind in said for kind in ("SPSS", "Stata", "SAS"))
+
+
+def test_help_says_where_keys_of_an_interrupted_run_are():
+    """It said that no key is stored; stores of the participants hold them."""
+    said = " ".join(run("resume", "--help")[1].split())
+    assert "never stored" not in said
+    assert "which hold their secret keys until the run is over" in said

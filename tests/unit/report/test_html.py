@@ -283,3 +283,17 @@ def test_the_file_stays_small(make_run):
     text = page_of(make_run(names=tuple(f"H{i}" for i in range(30)), rounds=200))
     assert len(text.encode()) < 2_000_000
     assert len(page_of(make_run()).encode()) < 200_000
+
+
+def test_the_bound_on_no_gain_counts_what_seeds_differ_by(make_run):
+    """Everybody gains 20 points on one seed and loses 10 on the other: half gain nothing."""
+    run = make_run(seeds=(0, 1))
+    n = len(run.result.participants)
+    halves = {"mcg": 0.05, "cgs": 0.006, "gain": [0.05] * n, "gain_spread": [0.3 / 2**0.5] * n}
+    everyone = {
+        name: msgspec.structs.replace(one, **halves) for name, one in run.result.algorithms.items()
+    }
+    page = rendered(run, result=msgspec.structs.replace(run.result, algorithms=everyone))
+    shown = {"".join(text.split()) for text in Page(page).inside("td")}
+    assert "90%" in shown
+    assert not {"1%", "2%"} & shown

@@ -68,7 +68,7 @@ def test_results_of_both_runs_and_what_is_heard_are_those_of_one_process(config,
         outcome = run_experiment(both, listener, out=out, processes=number, callbacks=[callback])
         write_outcome(outcome, out)
         told.append(sorted(map(str, listener.told)))  # of parts that go on at once
-        heard.append([(one.algorithm, one.round, one.accuracy) for one in callback.heard])
+        heard.append([(one.seed, one.algorithm, one.round, one.accuracy) for one in callback.heard])
         assert not is_unfinished(out)
         assert not list(out.rglob("unfinished"))
     assert told[0] == told[1]

@@ -132,7 +132,8 @@ def test_participants_are_those_of_the_main_algorithm(outcome):
 
 def test_rounds_are_those_of_the_first_seed(outcome):
     first = of_one_seed(0)
-    assert first.rounds == outcome.rounds
+    assert [msgspec.structs.replace(one, seed=0) for one in first.rounds] == outcome.rounds
+    assert {one.seed for one in outcome.further} == {1}
     last = {record.algorithm: record.accuracy for record in first.rounds}
     assert {name: figure.accuracy for name, figure in first.result.algorithms.items()} == last
     assert {figure.mva_spread for figure in first.result.algorithms.values()} == {0.0}

@@ -22,7 +22,9 @@ def reproduce(
     ] = None,
     size: Annotated[
         str,
-        typer.Option(help="smoke (seconds), cpu (minutes on two cores), paper (for a GPU)."),
+        typer.Option(
+            help="smoke (seconds), cpu (minutes to days: see --hours), paper (for a GPU)."
+        ),
     ] = "smoke",
     seeds: Annotated[int, typer.Option(min=1, help="Repeat with so many seeds.")] = 1,
     out: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 import msgspec
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -66,6 +67,21 @@ NOTES: dict[Size, str] = {
     "with the paper's, numbers are not.",
     "paper": "At the paper's size, as far as the paper states it.",
 }
+
+
+STAND_INS: dict[Size, str] = {
+    "smoke": "Size smoke: small data of the package and small networks stand in for those named; "
+    "not comparable with the paper.",
+    "cpu": "Size cpu: fewer samples, and small networks in place of those named; directions are "
+    "comparable with the paper's, numbers are not.",
+    "paper": "",
+}
+"""What files say that leave the terminal: names in them are the paper's."""
+
+
+def stand_ins(experiment: Experiment, size: Size) -> str:
+    """What stands in for the data and networks of the paper; empty where nothing does."""
+    return STAND_INS[size] if experiment.needs else ""
 
 
 def compare(
@@ -143,24 +159,39 @@ def _notes(experiment: Experiment, size: Size) -> tuple[str, str]:
     return NOTES[size] if experiment.needs else "", experiment.differs
 
 
-def write_comparison(comparison: Comparison, out: Path, *, bars: bool = True) -> list[Path]:
-    """Write comparison.json, comparison.csv and, with bars, comparison.png; the files written."""
+def write_comparison(
+    comparison: Comparison, out: Path, *, bars: bool = True, stand_in: str = ""
+) -> list[Path]:
+    """Write comparison.json, comparison.csv and, with bars, comparison.png; the files written.
+
+    Args:
+        stand_in: what table and picture say of names in them; see `stand_ins`.
+    """
     keys = list(dict.fromkeys(key for number in comparison.numbers for key in number.fields))
-    rows: list[list[object]] = [[*keys, "metric", "ours", "spread", "paper", "difference"]]
+    rows: list[list[object]] = [
+        [*keys, "metric", "ours", "spread", "paper", "difference", "size", "note"]
+    ]
     for n in comparison.numbers:
         numbers = (n.ours, n.spread, n.paper, n.difference)
-        rows.append([*(n.fields.get(key) for key in keys), n.metric, *numbers])
+        rows.append(
+            [*(n.fields.get(key) for key in keys), n.metric, *numbers, comparison.size, stand_in]
+        )
     files = [
         write_json(out / "comparison.json", comparison),
         write_text(out / "comparison.csv", csv_text(rows)),
     ]
     figure = out / "comparison.png"
-    return [*files, write_figure(_bars(comparison), figure)] if bars else files
+    return [*files, write_figure(_bars(comparison), figure, below=stand_in)] if bars else files
 
 
-def write_figure(figure: Figure, path: Path) -> Path:
-    """Write a picture; returns its path."""
-    figure.savefig(path, dpi=150, metadata={"Software": None})
+def write_figure(figure: Figure, path: Path, *, below: str = "") -> Path:
+    """Write a picture with a line below it, where there is one; returns its path."""
+    if below:
+        width = int(15 * figure.get_figwidth())  # characters of this size beside each other
+        figure.text(0.5, -0.01, fill(below, width), ha="center", va="top", fontsize=8)
+    figure.savefig(
+        path, dpi=150, metadata={"Software": None}, bbox_inches="tight" if below else None
+    )
     return path
 
 

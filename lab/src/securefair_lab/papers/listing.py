@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".json")
 
+WIDE = 140
+"""Characters of a terminal from which on all columns can be read: words broken cannot."""
+MORE = ("needs", "sizes", "seeds stored")
+
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """What is told of an experiment.
@@ -78,18 +82,17 @@ def print_list(*, json: bool) -> None:
         rows = [msgspec.structs.asdict(e) | {"seeds": stored_seeds(e.name)} for e in listed()]
         say_json(rows, indent=2)
         return
+    screen = Screen()
+    wide = screen.width >= WIDE
     table = Table(box=None, header_style="bold")
     table.add_column("name", no_wrap=True, min_width=max(len(e.name) for e in listed()))
-    for heading in ("paper", "shows", "needs", "sizes", "seeds stored"):
+    for heading in (*(("paper",) if wide else ()), "shows", *(MORE if wide else ())):
         table.add_column(heading, overflow="fold")
     for e in listed():
-        seeds = stored_seeds(e.name)
-        table.add_row(
-            e.name,
-            f"{e.paper}, {e.item}",
-            e.shows,
-            e.needs_shown,
-            ", ".join(e.sizes),
-            str(seeds) if seeds else "",
-        )
-    Screen().print(table)
+        seeds = str(stored_seeds(e.name) or "")
+        more = (e.needs_shown, ", ".join(e.sizes), seeds)
+        paper = f"{e.paper}, {e.item}"
+        table.add_row(e.name, *((paper, e.shows, *more) if wide else (e.shows,)))
+    screen.print(table)
+    if not wide:
+        screen.print(f"With --json, or {WIDE} characters wide: paper, {', '.join(MORE)}.")

@@ -14,6 +14,7 @@ from securefair_lab.papers.comparison import (
     Comparison,
     compare,
     comparison_table,
+    stand_ins,
     write_comparison,
     write_figure,
 )
@@ -70,12 +71,18 @@ class Asked:
         """
         experiment = experiment_named(name)
         known = next((one for one in experiment.sizes if one == size), None)
+        if not experiment.sizes:
+            raise ConfigError(
+                "this is an illustration: there is nothing to run",
+                where=name,
+                expected="one whose sizes `securefair reproduce --list` names",
+            )
         if known is None:
             raise ConfigError(
                 "there is no such size",
                 where="--size",
                 found=size,
-                expected=", ".join(experiment.sizes) or "nothing: this is an illustration",
+                expected=", ".join(experiment.sizes),
             )
         return cls(
             experiment=experiment,
@@ -189,9 +196,13 @@ def conclude(
     )
     comparison = compare(experiment, asked.size, asked.seeds, rows, origins)
     printed = any(number.paper is not None for number in comparison.numbers)
-    files = write_comparison(comparison, out, bars=printed or experiment.draw is None)
+    stand_in = stand_ins(experiment, asked.size)
+    files = write_comparison(
+        comparison, out, bars=printed or experiment.draw is None, stand_in=stand_in
+    )
     if experiment.draw is not None:
-        files.append(write_figure(experiment.draw(finished, rows), out / "figure.png"))
+        drawn = experiment.draw(finished, rows)
+        files.append(write_figure(drawn, out / "figure.png", below=stand_in))
     if json:
         say_json(comparison)
     else:

@@ -54,6 +54,11 @@ def stored_result(name: str) -> Comparison:
 
 
 def stored_seeds(name: str) -> int:
-    """How many seeds the stored result of an experiment has; 0 where none is stored."""
+    """How many seeds the stored result of an experiment has; 0 where none is stored.
+
+    Where its runs are stored under other names, the fewest of theirs.
+    """
+    if name in STORED_AS:
+        return min(map(stored_seeds, STORED_AS[name]))
     path = FOLDER / f"{name}.json"
     return read_json(path, _Seeds).seeds if path.exists() else 0

@@ -25,6 +25,8 @@ from securefair_lab.papers.running import compared_rows
 from securefair_lab.papers.stored import STORED_AS, stored_names, stored_result
 from securefair_lab.papers.verdicts import VERDICTS
 
+OWN_SEEDS = "its own seeds"
+
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one result.
@@ -68,6 +70,11 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     moved: list[str] = []
     apart: list[str] = []
 
+    @property
+    def shown(self) -> str:
+        """The status for people: what was compared with itself alone has repeated nothing."""
+        return "not run" if self.status == "equal" and OWN_SEEDS in self.against else self.status
+
 
 def verify(names: Sequence[str], out: Path | None, *, json: bool) -> None:
     """Tell what became of these results, or of all that are stored.
@@ -102,11 +109,14 @@ def _tell(found: Sequence[Verified], *, json: bool) -> None:
         say_json(list(found), indent=2)
         return
     table = Table(box=None, header_style="bold")
-    for heading in ("name", "status", *VERDICTS, "numbers", "differ", "beyond", "against"):
-        table.add_column(heading)
+    table.add_column(
+        "name", no_wrap=True, min_width=max((len(one.name) for one in found), default=0)
+    )
+    for heading in ("status", *VERDICTS, "numbers", "differ", "beyond", "against"):
+        table.add_column(heading, overflow="fold")
     for one in found:
         counts = (*(one.claims[word] for word in VERDICTS), one.numbers, one.different, one.beyond)
-        table.add_row(one.name, one.status, *map(str, counts), one.against)
+        table.add_row(one.name, one.shown, *map(str, counts), one.against)
     Screen().print(table)
 
 
@@ -155,7 +165,7 @@ def _again(stored: Comparison, out: Path | None) -> tuple[str, Comparison]:
         rows = compared_rows(experiment, "cpu", [], seeds=stored.seeds, data=None, papers=None)
         made = [origin(experiment.code("cpu"))]
         return f"computed now{beside}", compare(experiment, "cpu", stored.seeds, rows, made)
-    return f"its own seeds{beside}", _follows(stored)
+    return f"{OWN_SEEDS}{beside}", _follows(stored)
 
 
 def _runs_of(name: str, out: Path | None) -> list[Path]:

@@ -36,6 +36,9 @@ PAPER_SAVING = (0.35, 0.50)
 
 MEGABYTE = 1e6
 
+LEAST_POINTS = 10.0
+"""Of the axis of accuracy: what chance does to one seed must not look like a jump."""
+
 
 def write_sharing(profile: SharingProfile, folder: Path) -> list[Path]:
     """Write sharing.json, sharing.csv, sharing.svg and sharing.png.
@@ -68,7 +71,7 @@ def draw(profile: SharingProfile) -> Figure:
     """Cost, saving and accuracy over sharing probability; nothing is shown on a screen."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 4), layout="constrained")
+    figure = Figure(figsize=(12, 4.6), layout="constrained")
     cost, saving, accuracy = figure.subplots(1, 3)
     _draw_cost(cost, profile)
     _draw_saving(saving, profile)
@@ -119,11 +122,14 @@ def _draw_saving(axes: Axes, profile: SharingProfile) -> None:
     ):
         values = [100 * getattr(point, attribute) for point in profile.points]
         axes.plot(r, values, color=colour, linestyle=style, marker="o", markersize=4, label=label)
-        axes.plot(cycle.mean_reputation, 100 * getattr(cycle, attribute), "*", color=colour, ms=13)
+        # Larger and hollow where the line is broken: stars of one place can be told apart.
+        size, inside = (13, colour) if style == "-" else (19, "none")
+        saved = 100 * getattr(cycle, attribute)
+        axes.plot(cycle.mean_reputation, saved, "*", color=colour, ms=size, markerfacecolor=inside)
     axes.plot([], [], "*", color="0.3", ms=11, label="CYCle, at its mean reputation")
     axes.set_ylabel("saved against always sharing (%)")
     axes.set_title("Saving")
-    axes.legend(fontsize=8, loc="lower left")
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
 
 
 def _draw_accuracy(axes: Axes, profile: SharingProfile) -> None:
@@ -132,6 +138,9 @@ def _draw_accuracy(axes: Axes, profile: SharingProfile) -> None:
     axes.axhline(100 * profile.always.accuracy, color="0.5", linestyle="--", label="VPDL")
     cycle = profile.cycle
     axes.plot(cycle.mean_reputation, 100 * cycle.accuracy, "*", color="C2", ms=13, label="CYCle")
+    low, high = axes.get_ylim()
+    margin = max(0.0, LEAST_POINTS - (high - low)) / 2
+    axes.set_ylim(low - margin, high + margin)
     axes.set_ylabel("mean test accuracy (%)")
     axes.set_title(f"Accuracy on {profile.task.data}")
     axes.legend(fontsize=8)

@@ -29,7 +29,7 @@ from securefair.errors import DataError
 from securefair.records import RunResult
 from securefair.report import write_bytes, write_text
 from securefair.run import Outcome
-from securefair_lab.runs.latex import gains_table, scores_table
+from securefair_lab.runs.latex import fairness_table, gains_table, scores_table
 from securefair_lab.runs.small import FEWEST, Small, hidden_counts
 
 _README = """\
@@ -79,6 +79,8 @@ def bundle_files(run: Outcome) -> dict[str, str]:
         "summary.json": _json(_summary(result, small)),
         "tables/scores.tex": scores_table(result),
         "tables/gains.tex": gains_table(result),
+        # Means over hospitals tell of few patients where one alone does.
+        **({"tables/fairness.tex": fairness_table(result)} if small.nothing else {}),
     }
 
 

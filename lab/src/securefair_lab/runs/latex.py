@@ -26,7 +26,33 @@ def scores_table(result: RunResult) -> str:
         f"standard errors over test patients. {certain_note(rows, words)}"
     )
     cells = [[row.name, *row.cells] for row in rows]
-    return table(["Algorithm", *titles_of(result, words).values()], cells, caption=caption)
+    headings, cells = _told_once(["Algorithm", *titles_of(result, words).values()], cells)
+    return table(headings, cells, caption=caption)
+
+
+def fairness_table(result: RunResult) -> str:
+    """MVA, MCG and CGS of every algorithm: in points, means over seeds with their deviation."""
+    several = len(result.seeds) > 1
+    rows = [
+        [
+            algorithm_name(name),
+            *(
+                _points(mean, spread if several else 0.0)
+                for mean, spread in (
+                    (one.mva, one.mva_spread),
+                    (one.mcg, one.mcg_spread),
+                    (one.cgs, one.cgs_spread),
+                )
+            ),
+        ]
+        for name, one in result.algorithms.items()
+    ]
+    caption = (
+        f"Mean over {len(result.participants)} participants (MVA), mean gain over training alone "
+        f"(MCG) and its spread over participants (CGS, divided by N), all times 100; "
+        f"{len(result.seeds)} seeds" + ("; standard deviations over seeds." if several else ".")
+    )
+    return table(["Algorithm", "MVA", "MCG", "CGS"], rows, caption=caption)
 
 
 def gains_table(result: RunResult) -> str:
@@ -52,7 +78,24 @@ def gains_table(result: RunResult) -> str:
         if gains
         else "Nobody collaborated: there is no gain."
     )
-    return table(["Participant", *titles.values()], rows, caption=caption)
+    headings, rows = _told_once(["Participant", *titles.values()], rows)
+    return table(headings, rows, caption=caption)
+
+
+def _told_once(
+    headings: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The same with equal columns as one: of many classes mean sensitivity is balanced accuracy."""
+    kept: dict[tuple[str, ...], list[str]] = {}
+    for at, heading in enumerate(headings[1:], 1):
+        column = tuple(row[at] for row in rows)
+        # Columns without a number are equal by chance.
+        kept.setdefault(column if any(column) else (heading, *column), []).append(heading)
+    cells = [column[-len(rows) :] if rows else () for column in kept]
+    return (
+        [headings[0], *(" = ".join(one) for one in kept.values())],
+        [[row[0], *(column[at] for column in cells)] for at, row in enumerate(rows)],
+    )
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:
@@ -86,3 +129,8 @@ def _number(mean: float | None, error: float | None) -> str:
         return ""
     shown = f"{mean:.3f}".replace("-", "\u2212")
     return f"{shown} \u00b1 {error:.3f}" if error else shown
+
+
+def _points(mean: float, spread: float) -> str:
+    shown = f"{100 * mean:.1f}".replace("-", "\u2212")
+    return f"{shown} \u00b1 {100 * spread:.1f}" if spread else shown

@@ -28,6 +28,7 @@ _FOLDERS = ("", ".", "..")
 def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[str, float]]:
     """The numbers of a round with their tags, such as ("cycle/accuracy/North", 0.8).
 
+    Where a run has several seeds, a record says its own, and so do tags: "cycle/seed 1/...".
     No two numbers have one tag, and no tag is the beginning of another: loggers keep them as files
     in folders. `distinct` says what becomes of names with a slash.
 
@@ -46,18 +47,23 @@ def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[st
             found=", ".join(names),
             expected=f"{len(record.accuracy)} names",
         )
+    stem = _stem(record.algorithm, record.seed)
     for what in ("accuracy", "cross_entropy"):
         values = getattr(record, what)
-        yield f"{record.algorithm}/mean {what}", sum(values) / len(values)
+        yield f"{stem}/mean {what}", sum(values) / len(values)
         for name, value in zip(names, values, strict=True):
-            yield f"{record.algorithm}/{what}/{name}", value
+            yield f"{stem}/{what}/{name}", value
     for student, row in zip(names, record.reputation, strict=True):
         for teacher, value in zip(names, row, strict=True):
             if value is not None:
-                yield f"{record.algorithm}/reputation/{student}/{teacher}", value
+                yield f"{stem}/reputation/{student}/{teacher}", value
     asked, answered = (sum(map(sum, rows)) for rows in (record.asked, record.answered))
     if asked:
-        yield f"{record.algorithm}/answered", answered / asked
+        yield f"{stem}/answered", answered / asked
+
+
+def _stem(algorithm: str, seed: int | None) -> str:
+    return algorithm if seed is None else f"{algorithm}/seed {seed}"
 
 
 def distinct(names: Sequence[str], forbidden: re.Pattern[str]) -> list[str]:
@@ -89,19 +95,16 @@ def distinct(names: Sequence[str], forbidden: re.Pattern[str]) -> list[str]:
 
 
 def card_scores(card: ModelCard, name: str) -> dict[str, float]:
-    """The scores of a card with their tags, such as "cycle/test/auc/North"; undefined ones are
-    left out.
+    """The scores of a card with their tags, such as "cycle/test/auc/North" or, of several seeds,
+    "cycle/seed 0/test/auc/North"; undefined ones are left out.
 
     Args:
         card: card of one model.
         name: name of its hospital, as a logger may write it.
     """
     scores = card.model.scores.items()
-    return {
-        f"{card.algorithm}/test/{score}/{name}": value
-        for score, value in scores
-        if value is not None
-    }
+    stem = _stem(card.algorithm, card.seed if card.seeds > 1 else None)
+    return {f"{stem}/test/{score}/{name}": value for score, value in scores if value is not None}
 
 
 class _Logger:
@@ -145,6 +148,7 @@ class TensorBoardLogger(_Logger):
         """See `Callback`."""
         for tag, value in scalars(record, self._names):
             self._writer.add_scalar(tag, value, record.round)
+        self._writer.flush()  # a run that is killed goes on behind the rounds that it told
 
     def on_models(self, kept: Sequence[KeptModel]) -> None:
         """Write every model's card as text, and its scores."""
