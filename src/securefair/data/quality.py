@@ -187,7 +187,14 @@ def column_of_patients(tables: Sequence[Table]) -> str | None:
 
 
 def _names_all(table: Table, name: str) -> bool:
-    return name in table.columns and not table.columns[name].among(defaults.MISSING).any()
+    return name in table.columns and first_unnamed(table, name) is None
+
+
+def first_unnamed(table: Table, name: str) -> int | None:
+    """The line of the first row whose patient a column does not name, if there is one."""
+    column = table.columns[name]
+    nobody = column.among(defaults.MISSING)
+    return table.line_of(column.first(nobody)) if nobody.any() else None
 
 
 def _repeated(each: NDArray[np.int64] | NDArray[np.uint64]) -> Repeated | None:
