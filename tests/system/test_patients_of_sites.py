@@ -8,7 +8,7 @@ import pytest
 
 from securefair.sites.project.project import load_project
 from securefair.sites.site.folder import read_settings
-from securefair.sites.site.samples import own_samples
+from securefair.sites.site.samples import own_findings, own_samples
 from support.operators import PASSPHRASE, ended, init_arguments, securefair, start
 
 NAMES = ("north", "south", "west")
@@ -60,6 +60,7 @@ def sign(place):
 
 def test_a_sites_parts_are_of_patients(ward):
     said, table = new_project(ward)
+    assert "Before you sign: Ranges and levels" in said
     assert "patient_id names the patients" in said
     assert "left out: patient_id" not in said
     assert table["patient_column"] == "patient_id"
@@ -67,7 +68,9 @@ def test_a_sites_parts_are_of_patients(ward):
     sign(ward)
     terms = load_project(ward / "heart.toml").terms
     for name in NAMES:
-        securefair(*init_arguments(ward, name, ward / name))
+        said = securefair(*init_arguments(ward, name, ward / name))
+        assert "Before you sign" not in said
+        assert "Signed, and to think of: Ranges and levels" in said
         own = own_samples(read_settings(ward / name), terms, seed=0)
         lines = (ward / f"{name}.csv").read_text().splitlines()[1:]
         whose = [lines[row].split(",")[0] for row in own.rows]
@@ -107,6 +110,10 @@ def test_a_hospital_of_another_column_or_none_is_told(ward, heading):
     assert other[heading].removesuffix(" of west") in line
     assert "every row counts as a patient" in line
     assert "propose again with --patient-column patient_id" in line
+    terms = load_project(ward / "heart.toml").terms
+    found = own_findings("north", str(ward / "north.csv"), terms)
+    (told,) = [one for one in found if one.kind == "several_rows"]
+    assert told.remedy.startswith("Ask who writes the project to name this column")
 
 
 def test_a_row_of_nobody_is_told_by_who_proposes(ward):
@@ -115,3 +122,7 @@ def test_a_row_of_nobody_is_told_by_who_proposes(ward):
     lines[6] = "," + lines[6].split(",", 1)[1]
     table.write_text("\n".join([first, *lines]))
     assert "patient_id: line 8 names nobody" in propose(ward, "north")
+    new_project(ward)
+    sign(ward)
+    refused = securefair(*init_arguments(ward, "north", ward / "north"), fails=True)
+    assert "line 8, column patient_id: a row without a patient. Say whose it is" in refused

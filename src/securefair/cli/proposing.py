@@ -162,10 +162,10 @@ def _unnamed(rows: Table, patient_column: str | None) -> Iterator[str]:
     """A row of nobody, which no site takes once all agreed on the column."""
     from securefair.data.quality import first_unnamed
 
-    line = None if patient_column is None else first_unnamed(rows, patient_column)
-    if line is not None:
+    unnamed = None if patient_column is None else first_unnamed(rows, patient_column)
+    if unnamed is not None:
         yield (
-            f"{patient_column}: line {line} names nobody; say whose it is or delete it, before "
+            f"{patient_column}: {unnamed} names nobody; say whose it is or delete it, before "
             "this site signs"
         )
 
