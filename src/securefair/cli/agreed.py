@@ -1,4 +1,4 @@
-"""What a project says, as its sites read it before they sign."""
+"""What a project says, as its sites read it before they sign, and once they have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 98
 
 
 def agreed_lines(project: Project, own: str = "") -> list[str]:
-    """What a project says, a line each, with what to think of before signing.
+    """What a project says, a line each, with what to think of, best before signing.
 
     Args:
         project: as it is read.
@@ -55,7 +55,10 @@ def agreed_lines(project: Project, own: str = "") -> list[str]:
     lines += [f"Predicts {predicted}"] if (predicted := predicted_in(project.terms)) else []
     said = sensitivity_of(classes_of(project.terms), table=project.terms.config.table is not None)
     lines += [said] if said else []
-    return lines + [f"Before you sign: {one}" for one in cautions_of(project)]
+    # `site init` takes signed projects only: what binds is to be thought of all the same.
+    signed = own in project.signatures if own else not project.unsigned
+    before = "Signed, and to think of" if signed else "Before you sign"
+    return lines + [f"{before}: {one}" for one in cautions_of(project)]
 
 
 def table_lines(terms: Terms) -> list[str]:

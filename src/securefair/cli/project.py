@@ -315,6 +315,7 @@ def _rules(
 ) -> tuple[dict[str, Any], list[str]]:
     """The [table] that covers all proposals, and what to say of it."""
     from securefair.data import infer_table
+    from securefair.data.inference import agreed_patients
     from securefair.user.tables import table_settings
     from securefair.user.units import refuse_ranges_in_two_units
 
@@ -323,10 +324,19 @@ def _rules(
     lines = [f"{len(rules.spec.columns)} columns cover all proposals"]
     own = {rule.name for further in rules.further.values() for rule in further}
     beside = "; its site can use it for its own model: --own-column"
+    patients = agreed_patients(proposals)
     lines += [
-        f"left out: {name} ({why}{beside * (name in own)})" for name, why in rules.unused.items()
+        f"left out: {name} ({why}{beside * (name in own)})"
+        for name, why in rules.unused.items()
+        if name != patients
     ]
-    meant = {"same_unit": list(same_unit)} if same_unit else {}
+    if patients:
+        lines.append(
+            f"{patients} names the patients: all rows of one are for training, or all for testing, "
+            "and count once"
+        )
+    meant: dict[str, Any] = {"same_unit": list(same_unit)} if same_unit else {}
+    meant |= {"patient_column": patients} if patients else {}
     return table_settings(rules.spec) | meant | {"origin": "participants"}, lines
 
 

@@ -126,6 +126,7 @@ def propose(
     ]
     if repeated is not None:
         lines.append(f"rows of one {patient_column} count as one patient (--patient-column)")
+    lines += _unnamed(rows, patient_column)
     lines += _strays(rows, codes)
     if groups:
         found = {code(text) for text in rows.columns[label].texts}
@@ -155,6 +156,18 @@ def _without(rows: Table, drop: Sequence[str], predicted: Sequence[str]) -> Tabl
             )
         rows = rows.without(name)
     return rows
+
+
+def _unnamed(rows: Table, patient_column: str | None) -> Iterator[str]:
+    """A row of nobody, which no site takes once all agreed on the column."""
+    from securefair.data.quality import first_unnamed
+
+    unnamed = None if patient_column is None else first_unnamed(rows, patient_column)
+    if unnamed is not None:
+        yield (
+            f"{patient_column}: {unnamed} names nobody; say whose it is or delete it, before "
+            "this site signs"
+        )
 
 
 def _strays(rows: Table, codes: Sequence[str]) -> Iterator[str]:

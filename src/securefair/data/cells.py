@@ -110,9 +110,11 @@ class Column:
 
     def among(self, codes: Collection[str]) -> NDArray[np.bool_]:
         """Which different texts are one of some codes, or the same number as one, (K,)."""
-        wanted = numbers_in(texts_of(sorted(codes)))
+        texts = texts_of(sorted(codes))
+        wanted = numbers_in(texts)
         same: NDArray[np.bool_] = np.isin(self.numbers, wanted[np.isfinite(wanted)])
-        same |= np.array([text in codes for text in self.texts], dtype=bool)
+        found = pc.is_in(self.cells.dictionary, pc.cast(texts, self.cells.dictionary.type))
+        same |= numpy_of(found, pa.uint8()).astype(bool)
         return same
 
     def counts(self) -> NDArray[np.int64]:

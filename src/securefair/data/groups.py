@@ -109,7 +109,11 @@ def patients_of(
     column = table.columns[name]
     nobody = column.among(defaults.MISSING)
     if all_named and nobody.any():
-        raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
+        raise DataError(
+            "a row without a patient",
+            where=table.place(column.first(nobody), name),
+            hint="Say whose it is, or delete the row if it is no patient's (a line of totals)",
+        )
     known = {} if known is None else known
     numbers = [known.setdefault(code(text), len(known)) for text in column.texts]
     return np.array(numbers, dtype=np.int64)[column.codes]

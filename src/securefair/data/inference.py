@@ -141,6 +141,12 @@ def _proposed_target(label: str, proposals: Mapping[str, Proposal]) -> Target | 
     return Target(name=label, outcome=first.outcome, beside=first.beside, range=within)
 
 
+def agreed_patients(proposals: Mapping[str, Proposal]) -> str:
+    """The column by which all say whose each row is; "" where they name several, or some none."""
+    names = {one.patient_column for one in proposals.values()}
+    return names.pop() if len(names) == 1 else ""
+
+
 def said_outcome(proposal: Proposal) -> str:
     """What a proposal predicts, as people read it."""
     if not proposal.outcome:

@@ -37,6 +37,9 @@ AT_LEAST = 5
 """Patients who must share a level before another hospital reads its name, unless a site says
 otherwise."""
 
+NAMES_PATIENTS = "names the patients"
+"""Why a column that says whose each row is is no feature."""
+
 
 class ColumnProposal(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
@@ -95,10 +98,11 @@ class Proposal(
         outcome: what it is where it is no class, a name of `model.outcomes`.
         beside: columns that say the rest of what is known then, such as whether an event came.
         missing: codes of a missing value in any column.
+        patient_column: the column that says whose each row is; "" where every row is a patient.
         columns: in the order of the table, the label among them.
 
     Raises:
-        ConfigError: two columns of one name, or no label.
+        ConfigError: two columns of one name, no label, or patients who are no column beside it.
     """
 
     label: str
@@ -106,6 +110,7 @@ class Proposal(
     outcome: str = ""
     beside: tuple[str, ...] = ()
     missing: tuple[str, ...] = defaults.MISSING
+    patient_column: str = ""
     columns: tuple[ColumnProposal, ...]
 
     def __post_init__(self) -> None:
@@ -116,6 +121,12 @@ class Proposal(
                 where="columns",
                 found=", ".join(names),
                 expected=self.label,
+            )
+        if self.patient_column and self.patient_column not in {*names} - {self.label}:
+            raise ConfigError(
+                "patients are named by a column beside the label",
+                where="patient_column",
+                found=self.patient_column,
             )
 
 
@@ -167,7 +178,7 @@ def propose(
         # Agreed classes count whole: a code of few patients must not be named beside them.
         _plain(name, ends)
         if name in known or (groups and name == label)
-        else ColumnProposal(name=name, unused="names the patients")
+        else ColumnProposal(name=name, unused=NAMES_PATIENTS)
         if name == patient_column
         else _proposed(name, _once(one, whose), missing, at_least, is_label=name == label)
         for name, one in table.columns.items()
@@ -179,6 +190,7 @@ def propose(
         outcome="" if target is None else target.outcome,
         beside=known[1:],
         missing=tuple(missing),
+        patient_column=patient_column or "",
         columns=tuple(columns),
     )
 

@@ -41,6 +41,9 @@ _TOTAL = re.compile(
 )
 """What a line below the patients begins with, in the languages of hospitals."""
 
+NAME_IT = "Name this column as patient_column in [table]"
+"""What to do where whoever reads it writes the rules."""
+
 SEVERAL_ROWS = "several_rows"
 """Of a finding: a column that is no feature and names patients, some of them in several rows."""
 
@@ -93,16 +96,18 @@ def _nearly_empty(site: str, table: Table) -> Iterator[Finding]:
     """Rows of which nearly all cells are empty, where others are filled in: totals, remarks."""
     columns = table.columns.values()
     filled = np.zeros(len(table), dtype=np.int64)
-    totals = np.zeros(len(table), dtype=bool)
     for column in columns:
         filled += ~column.among(defaults.MISSING)[column.codes]
-        named = np.array([_TOTAL.fullmatch(text) is not None for text in column.texts])
-        totals |= named[column.codes]
     usual = float(np.median(filled))
     rows = np.flatnonzero(filled <= usual / 4)
     if usual < LEAST_COLUMNS or not 0 < len(rows) <= max(1, FEW_EMPTY * len(table)):
         return
     empty = len(columns) - int(filled[rows[0]])
+    totals = any(  # looked for here alone: a long table has millions of different texts
+        _TOTAL.fullmatch(column.texts[at])
+        for column in columns
+        for at in np.unique(column.codes[rows]).tolist()
+    )
     more = f", and so in {len(rows) - 1} more rows" if len(rows) > 1 else ""
     yield Finding(
         site=site,
@@ -112,7 +117,7 @@ def _nearly_empty(site: str, table: Table) -> Iterator[Finding]:
         message=f"{empty} of {len(columns)} cells are empty{more}: it may be a line of totals or a "
         "remark, and counts as a patient",
         remedy="Delete it if it is no patient",
-        severity="grave" if totals[rows].any() else "warning",
+        severity="grave" if totals else "warning",
     )
 
 
@@ -166,10 +171,11 @@ def repeated_patients(table: Table) -> tuple[str, Repeated] | None:
     """The first column that names patients and has some of them in several rows, if any; a row
     without a name is no patient."""
     for name, column in table.columns.items():
+        if not heading_names_patients(name, column.texts):
+            continue
         named = ~column.among(defaults.MISSING)
         rows = np.flatnonzero(named[column.codes])
-        patients = heading_names_patients(name, column.texts)
-        if not patients or MOST_ROWS * named.sum() < len(rows):
+        if MOST_ROWS * named.sum() < len(rows):
             continue
         found = _repeated(column.codes[rows])
         if found is not None:
@@ -187,7 +193,28 @@ def column_of_patients(tables: Sequence[Table]) -> str | None:
 
 
 def _names_all(table: Table, name: str) -> bool:
-    return name in table.columns and not table.columns[name].among(defaults.MISSING).any()
+    return name in table.columns and first_unnamed(table, name) is None
+
+
+def first_unnamed(table: Table, name: str) -> str | None:
+    """The first row whose patient a column does not name, such as "line 8"; None: there is none."""
+    column = table.columns[name]
+    nobody = column.among(defaults.MISSING)
+    return f"{table.unit} {table.line_of(column.first(nobody))}" if nobody.any() else None
+
+
+def remedy_of_visits(name: str, tables: Mapping[str, Table]) -> str:
+    """What to do where a column names patients of several rows, in tables by hospital; first what
+    keeps a run from being divided by it."""
+    before = ""
+    for site, table in tables.items():
+        if name not in table.columns:
+            before = f"{site} has no such column: give it one of this name. "
+        elif (unnamed := first_unnamed(table, name)) is not None:
+            before = f"{site}, {unnamed} names nobody: say whose it is, or delete it. "
+        if before:
+            break
+    return f"{before}{NAME_IT}{' then' * bool(before)}, or keep one row a patient"
 
 
 def _repeated(each: NDArray[np.int64] | NDArray[np.uint64]) -> Repeated | None:
@@ -211,7 +238,7 @@ def _several_rows(site: str, table: Table) -> Iterator[Finding]:
         kind=SEVERAL_ROWS,
         message=f"it names patients, and {_rows(repeated.rows)} of a patient who has one above: in "
         "a test part that makes a model look better than it is, and errors look too small",
-        remedy="Name this column as patient_column in [table], or keep one row a patient",
+        remedy=remedy_of_visits(name, {site: table}),
         severity="grave" if MOST_ROWS * repeated.rows > len(table) else "warning",
     )
 

@@ -21,7 +21,7 @@ from securefair.data.images.findings import (
     shared_images,
 )
 from securefair.data.known import FEWEST_EVENTS, few_events_in
-from securefair.data.quality import SEVERAL_ROWS, site_findings
+from securefair.data.quality import SEVERAL_ROWS, remedy_of_visits, site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
 from securefair.data.swapped import swapped_codes
@@ -167,7 +167,7 @@ def look_at(
         table = _with_classes(as_read, label, classes, joined=joined)
         shapes = shapes_of(table, missing)
         own = site_findings(site, table, shapes, label=of_classes, joined=joined, known=known)
-        found += (_of_known(one) if one.column in known else one for one in own)
+        found += (_of_known(one) if one.column in known else _of_all(one, tables) for one in own)
         sites[site] = site_columns(table, shapes)
         looked[site] = table, shapes
     if handled:
@@ -211,6 +211,13 @@ def _of_known(one: Finding) -> Finding:
         return one
     remedy = "It says what is known of patients: see that it is so for all of them"
     return structs.replace(one, remedy=remedy, severity="warning")
+
+
+def _of_all(one: Finding, tables: Mapping[str, Table]) -> Finding:
+    """A finding with advice that all hospitals can follow, not only whose it is."""
+    if one.kind != SEVERAL_ROWS or one.column is None:
+        return one
+    return structs.replace(one, remedy=remedy_of_visits(one.column, tables))
 
 
 def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[str]]) -> bool:

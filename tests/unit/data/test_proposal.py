@@ -221,3 +221,15 @@ def test_rows_that_name_nobody_count_as_one_patient():
 def test_a_patient_column_that_is_not_there_is_refused():
     with pytest.raises(DataError, match="not in the table"):
         propose(rows(), label="num", patient_column="who")
+
+
+def test_a_proposal_carries_who_the_patients_are_and_older_ones_are_read():
+    told = propose(visits(["none"] * 5, "00000"), label="num", patient_column="case")
+    assert told.patient_column == "case"
+    table = msgspec.to_builtins(told)
+    assert msgspec.convert(table, Proposal) == told
+    del table["patient_column"]
+    assert msgspec.convert(table, Proposal).patient_column == ""
+    for wrong in ("num", "who"):
+        with pytest.raises(ConfigError, match="beside the label"):
+            msgspec.convert(table | {"patient_column": wrong}, Proposal)

@@ -1,11 +1,13 @@
 """Findings in tables: each is made by a table that has it, and by none that has not."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from securefair.config.defaults import MISSING
+from securefair.data import quality
 from securefair.data.between import findings_between, site_columns
 from securefair.data.findings import EVERYONE, Finding, by_weight, of_weight
 from securefair.data.quality import site_findings
@@ -362,6 +364,17 @@ def test_a_line_of_totals_is_no_patient(first, severity):
     (told,) = found(columns | {"ward": [*columns["ward"][:-1], first]}, label="stay")[:1]
     assert (told.kind, told.line, told.severity) == ("nearly_empty_row", 82, severity)
     assert "5 of 6 cells are empty" in told.message
+
+
+def test_words_of_totals_are_looked_for_in_nearly_empty_rows_alone(monkeypatch):
+    """In a long table a pattern over every different text takes seconds."""
+    looked = []
+    pattern = SimpleNamespace(fullmatch=looked.append)
+    monkeypatch.setattr(quality, "_TOTAL", pattern)
+    assert found(clean()) == []
+    columns = {name: [*cells, ""] for name, cells in clean(stay=range(80)).items()}
+    found(columns | {"ward": [*columns["ward"][:-1], "Sum"]})
+    assert sorted(set(looked)) == ["", "Sum"]
 
 
 def test_columns_that_few_patients_have_are_no_totals():

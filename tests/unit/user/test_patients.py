@@ -59,14 +59,24 @@ def test_a_command_says_so(tables, invoke):
     assert "Column case_id names patients" in told.output
 
 
-@pytest.mark.parametrize("name", ["person", "", "case_id "])
-def test_a_column_that_one_hospital_lacks_names_nobody(tables, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("person", "south has no such column: give it one of this name"),
+        ("", "south has no such column: give it one of this name"),
+        ("case_id ", "names nobody: say whose it is, or delete it"),
+    ],
+)
+def test_a_column_that_one_hospital_lacks_names_nobody(tables, tmp_path, name, why):
     tables[1].write_text(lines(1, name=name.strip() or "visit"))
     if name.strip() == "case_id":  # there, and empty once
         tables[1].write_text(lines(1).replace("P7,", ",", 1))
     made = new_project(tmp_path / "made", tables=tables, label="ill")
     assert made.patients == ""
-    assert any(one.kind == "several_rows" for one in made.findings)
+    (told,) = [one for one in made.findings if one.column == "case_id"][:1]
+    assert told.kind == "several_rows"
+    assert why in told.remedy  # first, since the key alone would be refused
+    assert "as patient_column in [table] then" in told.remedy
 
 
 @pytest.mark.parametrize("key", ["ill", "age"])

@@ -7,6 +7,7 @@ the end stands in the project.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -35,7 +36,9 @@ def differences(proposals: Mapping[str, Proposal], *, joined: bool = False) -> l
         joined: whether levels that differ in case or white space only are one.
     """
     found = list(_of_labels(proposals))
+    found += _of_patients(proposals)
     labels = {one.label for one in proposals.values() if not one.outcome}
+    labels |= {one.patient_column for one in proposals.values()}
     columns = {site: {one.name: one for one in each.columns} for site, each in proposals.items()}
     for wanted in dict.fromkeys(name for each in columns.values() for name in each):
         if wanted not in labels:
@@ -68,6 +71,24 @@ def _of_labels(proposals: Mapping[str, Proposal]) -> Iterator[Difference]:
                 f"{said_classes(_classes(other))}",
                 "Where codes mean the same, agree on classes and give them with --class",
             )
+
+
+def _of_patients(proposals: Mapping[str, Proposal]) -> Iterator[Difference]:
+    """Patients are told apart everywhere, or nowhere: the project has one column for them."""
+    named = {site: one.patient_column for site, one in proposals.items() if one.patient_column}
+    columns = dict.fromkeys(named.values())
+    others = [site for site in proposals if site not in named]
+    if not columns or (len(columns) == 1 and not others):
+        return
+    shown = [f"{name} names the patients of {site}" for site, name in named.items()]
+    shown += [f"{', '.join(others)} named no such column"] if others else []
+    first = next(iter(columns))
+    yield Difference(
+        first,
+        f"{'; '.join(shown)}: every row counts as a patient, and rows of one may be in both parts",
+        "Name the column alike in every table, and propose again with --patient-column "
+        f"{shlex.quote(first)}",
+    )
 
 
 def _classes(proposal: Proposal) -> tuple[tuple[str, ...], ...]:

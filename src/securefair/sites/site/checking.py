@@ -13,7 +13,7 @@ import numpy as np
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
-from securefair.data.findings import place_of, said_of
+from securefair.data.findings import Finding, place_of, said_of
 from securefair.errors import StorageError
 from securefair.report.wording import further_line, sensitivity_of
 from securefair.sites.couriers.register import courier_of
@@ -90,8 +90,7 @@ def check_site(folder: Path, passphrase: Secret, *, quoting: bool = True) -> Ite
         yield further_line(settings.name, names)
     for one in own_findings(settings.name, settings.data, project.terms, settings.columns):
         if one.severity != "note":
-            place = place_of(one) or "the table"
-            yield f"WARNING: {said_of(one) if quoting else f'{place}: {SHOWN_BY_CHECK}'}"
+            yield f"WARNING: {said_of(one) if quoting else _unquoted(one)}"
     said = sensitivity_of(classes_of(project.terms), table=False)
     if said:
         yield f"scores: {said}"
@@ -117,6 +116,12 @@ def check_site(folder: Path, passphrase: Secret, *, quoting: bool = True) -> Ite
     yield f"disk: {free / 1e9:.1f} GB free"
     courier = courier_of(settings.courier.kind)
     yield f"courier: {courier.check(settings.courier, folder, settings.name)}"
+
+
+def _unquoted(finding: Finding) -> str:
+    """Where something was found and of what kind, whose message may quote cells."""
+    what = finding.kind.replace("_", " ")
+    return f"{place_of(finding) or 'the table'}: {what}; {SHOWN_BY_CHECK}"
 
 
 def _read_store(folder: Path, project: Project, name: str, keys: Keystore) -> Taken:

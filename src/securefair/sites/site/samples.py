@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from securefair.config import ParticipantSection
@@ -21,6 +22,7 @@ from securefair.data.databases import is_query
 from securefair.data.findings import Finding
 from securefair.data.groups import own_groups
 from securefair.data.inference import rule_of
+from securefair.data.quality import NAME_IT
 from securefair.errors import ConfigError, DataError
 from securefair.model.teachers import teacher_of
 from securefair.sites.project.agreeing import kind_in, shape_of
@@ -35,6 +37,8 @@ from securefair.user.units import refuse_other_unit
 SAMPLES, PARTS_OF_SAMPLES = "samples digest of all parts", "samples digest"
 """Of the store: which samples the first start found; earlier versions left out some parts."""
 
+
+_ASK_FOR_IT = "Ask who writes the project to name this column as patient_column in [table]"
 
 SHOWN_BY_CHECK = "`securefair site check` shows it"
 
@@ -243,13 +247,16 @@ def own_findings(
 ) -> list[Finding]:
     """What to look at in the table of one site; of arrays, or a table that is gone, nothing."""
     try:
-        return inspect_tables(
+        found = inspect_tables(
             terms.config.table,
             [_section(name, data, None, columns)],
             ReadTables(terms.config.table),
         )
     except DataError:
         return []
+    return [  # a site has no [table] of its own
+        structs.replace(one, remedy=one.remedy.replace(NAME_IT, _ASK_FOR_IT)) for one in found
+    ]
 
 
 def own_columns(terms: Terms, name: str, data: str, wanted: Sequence[str]) -> tuple[OwnColumn, ...]:

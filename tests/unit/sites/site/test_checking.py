@@ -229,7 +229,8 @@ def test_what_to_look_at_in_the_table_is_in_no_log(place, monkeypatch):
     monkeypatch.setattr(checking, "own_findings", lambda *_: [odd, replace(odd, column=None)])
     secret = Secret(PASSPHRASE.encode())
     quiet = "\n".join(check_site(place / "north", secret, quoting=False))
-    assert "WARNING: column age, line 4: `securefair site check` shows it" in quiet
+    assert "WARNING: column age, line 4: stray; `securefair site check` shows it" in quiet
+    assert "WARNING: line 4: stray; `securefair site check` shows it" in quiet
     assert "Erika" not in quiet
     assert CELL in "\n".join(check_site(place / "north", secret))
 
