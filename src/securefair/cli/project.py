@@ -332,8 +332,7 @@ def _rules(
     ]
     if patients:
         lines.append(
-            f"{patients} names the patients: all rows of one are for training, or all for testing, "
-            "and count once"
+            f"{patients} names the patients: all rows of one are for training, or all for testing"
         )
     meant: dict[str, Any] = {"same_unit": list(same_unit)} if same_unit else {}
     meant |= {"patient_column": patients} if patients else {}
