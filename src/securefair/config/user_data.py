@@ -22,7 +22,6 @@ from securefair.config.columns import (
     ImageColumn,
     NamedPath,
     OwnColumn,
-    missing_codes,
 )
 from securefair.config.registers import OUTCOMES, Named
 
@@ -209,11 +208,6 @@ class TableSection(Section):
         """Columns that are read beside the label, by the key that names each."""
         found = {"event": self.event, "exposure": self.exposure}
         return {key: name for key, name in found.items() if name is not None}
-
-    @property
-    def every_missing(self) -> tuple[str, ...]:
-        """Codes of a missing value in any column, or in one of them."""
-        return missing_codes(self.missing, self.columns)
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from securefair.data.rows import Row as Row
     from securefair.data.rows import Table as Table
     from securefair.data.rows import read_rows as read_rows
+    from securefair.data.sheets import csv_text as csv_text
     from securefair.data.split import hold_out as hold_out
     from securefair.data.split import participant_rng as participant_rng
     from securefair.data.split import stratified_rows as stratified_rows

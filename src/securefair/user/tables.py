@@ -17,7 +17,7 @@ from securefair.config import (
     TableSection,
     override,
 )
-from securefair.config.columns import AnyColumn, ColumnRule
+from securefair.config.columns import AnyColumn, ColumnRule, missing_codes
 from securefair.data import (
     HEART_SPEC,
     Table,
@@ -47,7 +47,7 @@ class ReadTables:
     """
 
     def __init__(self, section: TableSection | None = None, *, drop: Collection[str] = ()) -> None:
-        self._missing = () if section is None else section.every_missing
+        self._missing = () if section is None else missing_codes(section.missing, section.columns)
         self._drop = drop
         self._read: dict[Path | str, Table] = {}
         self.decoded: set[Path] = set()

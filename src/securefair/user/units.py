@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from securefair.config import NumericColumn, TableSection
 from securefair.data import Proposal
@@ -25,7 +25,15 @@ def refuse_two_units(tables: Mapping[str, Table], section: TableSection) -> None
     """
     for name, table in tables.items():
         refuse_other_unit(f"participant {name}", table, section)
-    found = dict(_in_two_units(tables, section)) if len(tables) > 1 else {}
+    missing = {
+        rule.name: [*section.missing, *rule.missing]
+        for rule in section.columns
+        if isinstance(rule, NumericColumn)
+    }
+    if section.outcome is not None:
+        missing[section.label or ""] = [*section.missing]
+    measured = {name: codes for name, codes in missing.items() if name not in section.same_unit}
+    found = dict(_in_two_units(tables, measured)) if len(tables) > 1 else {}
     if not found:
         return
     first, told = next(iter(found.items()))
@@ -95,13 +103,11 @@ def refuse_other_unit(whose: str, table: Table, section: TableSection) -> None:
             )
 
 
-def _in_two_units(tables: Mapping[str, Table], section: TableSection) -> Iterator[tuple[str, str]]:
-    rules = {rule.name: rule for rule in section.columns if isinstance(rule, NumericColumn)}
-    measured = [*rules, *([] if section.outcome is None else [section.label or ""])]
-    for name in measured:
-        if name in section.same_unit:
-            continue
-        missing = [*section.missing, *(rules[name].missing if name in rules else ())]
+def _in_two_units(
+    tables: Mapping[str, Table], measured: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    """Of measurements, by name with codes of a missing value, those that are in two units."""
+    for name, missing in measured.items():
         sites: dict[str, SiteColumn] = {}
         for site, table in tables.items():
             if name in table.columns:

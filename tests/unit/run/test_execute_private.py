@@ -324,7 +324,7 @@ def test_private_alignments_state_a_second_pair_of_figures(tmp_path):
     write_outcome(outcome, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Epsilon spent in this run by the end of a round" in page
-    assert ", delta 1.0e-03" in page
+    assert ", delta 1.0\u00a0\u00d7\u00a010\u207b\u00b3" in page
 
 
 def test_alignments_are_charged_once_and_kept(two, tmp_path):

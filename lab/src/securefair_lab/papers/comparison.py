@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 from rich.text import Text
 
-from securefair.data.sheets import csv_text
+from securefair.data import csv_text
 from securefair.report import write_json, write_text
 from securefair_lab.papers.experiment import Experiment, Row, Size
 from securefair_lab.papers.origin import Origin

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from securefair.data.sheets import csv_text
+from securefair.data import csv_text
 from securefair.report import write_json, write_text
 from securefair_lab.profiling.sharing_records import SharingProfile
 

@@ -24,7 +24,7 @@ import msgspec
 
 from securefair.collaboration import toml_of
 from securefair.config import RunConfig, override
-from securefair.data.sheets import csv_text
+from securefair.data import csv_text
 from securefair.errors import DataError
 from securefair.records import RunResult
 from securefair.report import write_bytes, write_text

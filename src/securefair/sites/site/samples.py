@@ -15,7 +15,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from securefair.config import ParticipantSection
-from securefair.config.columns import OwnColumn
+from securefair.config.columns import OwnColumn, missing_codes
 from securefair.data import ParticipantData, propose, read_rows
 from securefair.data.cells import stacked
 from securefair.data.databases import is_query
@@ -175,7 +175,7 @@ def own_samples(
     table = terms.config.table
     if table is not None:
         data = settings.data if query else Path(settings.data)
-        rows = read_rows(data, missing=table.every_missing)
+        rows = read_rows(data, missing=missing_codes(table.missing, table.columns))
         refuse_other_unit(settings.name, rows, table)
     section = _section(settings.name, settings.data, test, settings.columns)
     own = one_from_files(terms.config, section, classes=classes, seed=seed, by_rows=by_rows)
