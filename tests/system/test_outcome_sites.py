@@ -53,7 +53,7 @@ def test_two_hospitals_with_times_to_an_event_end(share):
         assert "own model: concordance 0." in status
         results = place / name / "results"
         report = (results / "report.md").read_text("utf-8")
-        assert "| concordance | loss |" in report
+        assert "| concordance | loss in training |" in report
         assert "accuracy" not in report.casefold()
         page = (results / "report.html").read_text("utf-8")
         assert "Survival by predicted risk" in page

@@ -1,8 +1,6 @@
 """What a teacher told is counted over its account's life, in every process and on every path."""
 
 import math
-import sqlite3
-from contextlib import closing
 
 import msgspec
 import numpy as np
@@ -20,25 +18,12 @@ from securefair.model.folded import dense_network
 from securefair.model.heads import build_head
 from securefair.model.linear_maps import DenseMap
 from securefair.storage import Store
-from securefair.storage.connection import DATABASE
 from support.processes import Process
 
 pytestmark = pytest.mark.slow
 
 SPEC = ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
 NUMBERS = SPEC.q * SPEC.classes
-CREATED_BEFORE = """
-    CREATE TABLE ledger (
-        scope TEXT NOT NULL, identity TEXT NOT NULL, item TEXT NOT NULL,
-        charges INTEGER NOT NULL, numbers INTEGER NOT NULL, bits REAL NOT NULL,
-        PRIMARY KEY (scope, identity, item)
-    ) WITHOUT ROWID
-"""
-MADE_SINCE = (
-    "DROP INDEX outbox_mark",
-    "ALTER TABLE outbox DROP COLUMN mark",
-    "ALTER TABLE outbox DROP COLUMN kind",
-)
 MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters, of which 3 are scales
 DETERMINING = 17
 
@@ -207,29 +192,6 @@ def test_a_store_outlives_the_teacher_and_its_model(request_bytes, tmp_path):
     (account,) = AnswerAccount(store).accounts().values()
     assert (account.answers, account.total) == (2, 2 * NUMBERS)
     assert [*account.released[0].values()] == [NUMBERS, NUMBERS]  # of two models
-
-
-def test_accounts_of_an_older_store_are_taken_over(request_bytes, tmp_path):
-    """There charges were rows of a table of their own, by caller and model."""
-    store = tmp_path / "store"
-    Store.open(store).close()
-    with closing(sqlite3.connect(store / DATABASE)) as old, old:
-        for since in MADE_SINCE:
-            old.execute(since)
-        old.execute(CREATED_BEFORE)
-        rows = [("ann", "one", 1, 5, 60.0), ("ann", "two", 2, 3, 40.0), ("bob", "one", 1, 5, 60.0)]
-        old.executemany("INSERT INTO ledger VALUES ('answers', ?, ?, ?, ?, ?)", rows)
-        old.execute("INSERT INTO ledger VALUES ('weights', 'ann', 'one', 1, 7, 0.0)")
-        old.execute("PRAGMA user_version = 1")
-    accounts = AnswerAccount(store).accounts()
-    ann, bob = accounts["ann"], accounts["bob"]
-    assert (ann.answers, ann.total, ann.carried) == (3, 8, 100.0)
-    assert (bob.answers, bob.total, bob.carried) == (1, 5, 60.0)
-    own = teacher(store=store, max_numbers=2 * NUMBERS, total_numbers=math.inf)
-    assert own.answer(request_bytes, peer="ann")
-    with pytest.raises(LedgerError) as refused:
-        own.answer(request_bytes, peer="ann")
-    assert "disclosed 16." in refused.value.hint
 
 
 ASK = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -43,6 +44,30 @@ _ASK_FOR_IT = "Ask who writes the project to name this column as patient_column 
 SHOWN_BY_CHECK = "`securefair site check` shows it"
 
 
+class _Hushed:
+    """The warnings about data, which have ranges of values, while any thread wants none."""
+
+    def __init__(self) -> None:
+        self._lock, self._wanted, self._level = threading.Lock(), 0, logging.NOTSET
+        self._log = logging.getLogger("securefair.data")
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._wanted:
+                self._level = self._log.level
+                self._log.setLevel(logging.ERROR)
+            self._wanted += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._wanted -= 1
+            if not self._wanted:
+                self._log.setLevel(self._level)
+
+
+_HUSHED = _Hushed()
+
+
 @contextlib.contextmanager
 def unquoted() -> Iterator[None]:
     """Say of one's own data where it is wrong, and quote no cell: a log is read, kept and sent on.
@@ -50,11 +75,9 @@ def unquoted() -> Iterator[None]:
     Raises:
         DataError: the same without what was found.
     """
-    log = logging.getLogger("securefair.data")  # whose warnings have ranges of values
-    level = log.level
-    log.setLevel(logging.ERROR)
     try:
-        yield
+        with _HUSHED:
+            yield
     except DataError as error:
         quotes = error.found is not None
         raise DataError(
@@ -64,8 +87,6 @@ def unquoted() -> Iterator[None]:
             hint=SHOWN_BY_CHECK if quotes else error.hint,
             passing=error.passing,
         ) from None
-    finally:
-        log.setLevel(level)
 
 
 def check_same_samples(store: Store, data: ParticipantData, teacher: str | None = None) -> None:

@@ -1,5 +1,6 @@
 """What a site began with stays the same: its samples, and the model that answers."""
 
+import logging
 from dataclasses import replace
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from securefair.sites.site.samples import (
     check_same_samples,
     own_columns,
     own_samples,
+    unquoted,
 )
 from securefair.storage import Store
 
@@ -147,3 +149,16 @@ def test_what_is_no_own_column_is_refused(settings, column, problem):
 def test_a_kind_that_takes_none_refuses_them(settings):
     with pytest.raises(ConfigError, match="columns that others have not"):
         own_samples(settings("crp", algorithm="vpdl"), terms("vpdl"), seed=0)
+
+
+def test_warnings_of_data_come_back_after_threads_that_wanted_none():
+    """Two sites of one process began to hush them in turn, and ended in the same order."""
+    log = logging.getLogger("securefair.data")
+    before, (first, second) = log.level, (unquoted(), unquoted())
+    for one in (first, second):
+        one.__enter__()
+        assert log.level == logging.ERROR
+    first.__exit__(None, None, None)
+    assert log.level == logging.ERROR
+    second.__exit__(None, None, None)
+    assert log.level == before

@@ -149,9 +149,9 @@ class FitSum(ABC):
 
     def told(self, own: OwnFit) -> Array:
         """What a hospital adds, (numbers,): of features that everybody has."""
-        everything, own = own.samples, own.told
+        own = own.told
         one = known(own)
-        curvature = self.written(veiled(one.curvature, everything))
+        curvature = self.written(veiled(one.curvature, own.samples))
         slope = own.penalty * one.mean.linear
         slope += one.mean.linear @ self.read(curvature, len(one.curvature))
         said = evidence_of_leaves(own.families)

@@ -43,7 +43,7 @@ def veiled(curvature: Array, samples: Samples) -> Array:
 
     Args:
         curvature: of features that everybody has.
-        samples: own training samples, with all features.
+        samples: own training samples, with these features.
     """
     width, bend = len(curvature), outcome_of(samples).curvature or 1.0
     bits = hashlib.shake_256(_digest(samples)).digest(2 * 8 * width)
