@@ -342,7 +342,7 @@ class Student(NeverPickled):
         if self.plan.spec.leaves.rows and self._asked is not None and asked != self._asked:
             raise EncryptionError(
                 "this student has asked about other samples since",
-                hint="Open answers in the order of requests, or have a student for each",
+                hint="Open an answer before you ask again, or have a student for each",
             )
         self._check_length(max(0, len(answer) - BOUND_BYTES))
         return self.open_evaluated(unbind(asked, answer), temperature=temperature)

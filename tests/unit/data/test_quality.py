@@ -9,7 +9,7 @@ import pytest
 from securefair.config.defaults import MISSING
 from securefair.data import quality
 from securefair.data.between import findings_between, site_columns
-from securefair.data.findings import EVERYONE, Finding, by_weight, of_weight
+from securefair.data.findings import Finding, by_weight, of_weight
 from securefair.data.quality import site_findings
 from securefair.data.rows import parse_rows
 from securefair.data.shape import shapes_of
@@ -388,17 +388,6 @@ def test_money_as_a_spreadsheet_writes_it_has_a_remedy(apart):
     (told,) = [one for one in found(clean(cost=cost)) if one.column == "cost"]
     assert told.kind == "unit_in_cell"
     assert "nothing between thousands" in told.remedy
-
-
-@pytest.mark.parametrize(("most", "told"), [(4, False), (12, True)])
-def test_many_whole_numbers_are_hardly_classes(most, told):
-    made = table(clean(ill=[n % (most + 1) for n in range(80)]))
-    sites = {"north": site_columns(made, shapes_of(made, MISSING))}
-    between = [one for one in findings_between(sites, label="ill") if one.site == EVERYONE]
-    assert [one.kind for one in between] == ["classes_of_numbers"] * told
-    if told:
-        assert "the 13 classes are whole numbers, 0 to 12" in between[0].message
-        assert "--outcome" in between[0].remedy
 
 
 def test_classes_of_few_patients_are_told_in_one_line():

@@ -9,6 +9,7 @@ means stay.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -92,7 +93,7 @@ class Small:
             )
         return msgspec.structs.replace(self._result, algorithms=algorithms)
 
-    def unshared(self, plain: dict[str, object]) -> None:
+    def unshared(self, plain: dict[str, Any]) -> None:
         """Take the shares of `SHARES` that stand beside the scores out of plain results.
 
         Args:
@@ -102,9 +103,9 @@ class Small:
             return
         for people, keys in (
             (plain["participants"], (*_OF_PARTICIPANTS, *_SPREADS)),
-            (list(plain["algorithms"].values()), (*_OF_ALGORITHMS, *_OF_MEANS, *_SPREADS)),  # type: ignore[attr-defined]  # builtins of a result
+            (list(plain["algorithms"].values()), (*_OF_ALGORITHMS, *_OF_MEANS, *_SPREADS)),
         ):
-            for one in people:  # type: ignore[attr-defined]
+            for one in people:
                 for key in keys:
                     one.pop(key, None)
 
